@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "network/slice_shapes.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -68,7 +69,7 @@ class Wiring {
 public:
     explicit Wiring(Slice& slice) : slice_(slice) {}
 
-    Status torus(std::size_t index, Shape sizes) {
+    Status torus(std::size_t index, Shape sizes, std::int64_t slices) {
         const NetworkTier& tier = slice_.machine.network[index];
         const std::size_t axes = axes_of(tier);
         if (sizes.size() > axes) {
@@ -82,14 +83,15 @@ public:
                     : "");
         }
         sizes.resize(axes, 1);
-        ROOFLINE_CHECK(inside_pod(tier, sizes));
+        ROOFLINE_CHECK(inside_pod(index, sizes, slices));
         ROOFLINE_CHECK(inside_domain(tier, product(sizes), '*'));
-        const bool blocks = whole_blocks(tier, sizes);
-        if (!blocks && !inside_block(tier, sizes) && !on_hosts(tier, sizes)) {
+        if (!can_be_wired(tier, sizes)) {
+            const std::string other = other_shape(tier, sizes, slices);
             return fail("bad_slice",
                         fmt::format("a slice of {} cannot be wired on {}", joined(sizes), slice_.machine.name),
-                        building_hint(tier));
+                        fmt::format("{}{}", building_hint(tier), other.empty() ? "" : "; write " + other));
         }
+        const bool blocks = whole_blocks(tier, sizes);
         std::vector<bool> wrapped;
         for (const std::int64_t size : sizes) {
             const bool multiple = tier.wrap_multiple > 0 && size % tier.wrap_multiple == 0;
@@ -133,12 +135,37 @@ private:
                           [](auto size, auto limit) { return size <= limit; });
     }
 
-    Status inside_pod(const NetworkTier& tier, const Shape& sizes) const {
+    Status inside_pod(std::size_t index, const Shape& sizes, std::int64_t slices) const {
+        const NetworkTier& tier = slice_.machine.network[index];
         if (tier.pod_shape.empty() || fits_some_way(sizes, tier.pod_shape)) return {};
+        const std::string other = other_shape(tier, sizes, slices);
+        const std::int64_t pods = (product(sizes) - 1) / product(tier.pod_shape) + 1;
+        std::string hint = fmt::format("a whole pod is {}", written(tier.pod_shape, 1));
+        if (!other.empty()) {
+            hint = fmt::format("write {}", other);
+        } else if (pods * slices > 1 && slice_.machine.network.size() > index + 1) {
+            hint = fmt::format("write several slices, which {} connects: {}", slice_.machine.network[index + 1].label,
+                               written(tier.pod_shape, pods * slices));
+        }
         return fail("bad_slice",
                     fmt::format("a slice of {} is larger than a pod of {}, {}", joined(sizes), slice_.machine.name,
                                 joined(tier.pod_shape)),
-                    "write several slices over the data-centre network like 16x16*2");
+                    hint);
+    }
+
+    /// The most even slice of as many chips that fits a pod and can be wired; "": there is none.
+    [[nodiscard]] std::string other_shape(const NetworkTier& tier, const Shape& sizes, std::int64_t slices) const {
+        const std::int64_t chips = product(sizes);
+        constexpr std::size_t most_axes = 3;
+        if (tier.pod_shape.empty() || sizes.size() > most_axes || chips > product(tier.pod_shape)) return "";
+        for (const Shape& shape : even_shapes(chips, sizes.size())) {
+            if (fits_some_way(shape, tier.pod_shape) && can_be_wired(tier, shape)) return written(shape, slices);
+        }
+        return "";
+    }
+
+    [[nodiscard]] std::string written(const Shape& shape, std::int64_t slices) const {
+        return fmt::format("{}:{}{}", slice_.machine.id, joined(shape), slices > 1 ? fmt::format("*{}", slices) : "");
     }
 
     Status inside_domain(const NetworkTier& tier, std::int64_t chips, char times) const {
@@ -176,6 +203,10 @@ private:
             if (even) return true;
         } while (std::next_permutation(host.begin(), host.end()));
         return false;
+    }
+
+    [[nodiscard]] static bool can_be_wired(const NetworkTier& tier, const Shape& sizes) {
+        return whole_blocks(tier, sizes) || inside_block(tier, sizes) || on_hosts(tier, sizes);
     }
 
     [[nodiscard]] static std::string building_hint(const NetworkTier& tier) {
@@ -270,7 +301,7 @@ Result<Slice> make_slice(Machine machine, std::string_view shape) {
     };
     skip();
     if (next < network.size() && has_axes(network[next])) {
-        ROOFLINE_CHECK(wiring.torus(next++, wanted.sizes));
+        ROOFLINE_CHECK(wiring.torus(next++, wanted.sizes, wanted.slices));
         wanted.sizes.clear();
     }
     if (wanted.slices > 1) wanted.sizes.push_back(wanted.slices);

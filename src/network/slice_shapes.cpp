@@ -1,6 +1,7 @@
 #include "network/slice_shapes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -61,35 +62,15 @@ std::vector<std::int64_t> divisors_of(std::int64_t number) {
     return small;
 }
 
-// Shapes of one torus of so many chips, the most even first; axes do not decrease.
-std::vector<Candidate> even_shapes(std::int64_t chips, std::size_t axes) {
-    std::vector<Candidate> shapes;
-    for (const std::int64_t a : divisors_of(chips)) {
-        const std::int64_t rest = chips / a;
-        if (axes == 1) return {{chips, chips, fmt::format("{}", chips)}};
-        for (const std::int64_t b : divisors_of(rest)) {
-            const std::int64_t c = rest / b;
-            if (axes == 2) {
-                if (a <= rest) shapes.push_back({chips, rest, fmt::format("{}x{}", a, rest)});
-                break;
-            }
-            if (a <= b && b <= c) shapes.push_back({chips, c, fmt::format("{}x{}x{}", a, b, c)});
-        }
-    }
-    std::sort(shapes.begin(), shapes.end(), [](const Candidate& x, const Candidate& y) {
-        return x.longest != y.longest ? x.longest < y.longest : x.shape < y.shape;
-    });
-    return shapes;
-}
-
 std::optional<Slice> even_torus(const Machine& machine, const NetworkTier& tier, std::int64_t chips) {
     std::int64_t pod = tier.pod_shape.empty() ? chips : 1;
     for (const std::int64_t axis : tier.pod_shape) pod *= axis;
     for (const std::int64_t tori : divisors_of(chips)) {
         constexpr std::int64_t smallest_part = 4;  // of a pod: no one wires thirteen single chips
         if (tori > 1 && chips / tori < pod / smallest_part) break;
-        for (const Candidate& each : even_shapes(chips / tori, torus_axes(tier))) {
-            auto slice = make_slice(machine, tori == 1 ? each.shape : fmt::format("{}*{}", each.shape, tori));
+        for (const std::vector<std::int64_t>& each : even_shapes(chips / tori, torus_axes(tier))) {
+            const std::string shape = fmt::format("{}", fmt::join(each, "x"));
+            auto slice = make_slice(machine, tori == 1 ? shape : fmt::format("{}*{}", shape, tori));
             if (slice) return std::move(*slice);
         }
     }
@@ -123,6 +104,24 @@ std::string nearest_chips(const Machine& machine, std::int64_t chips) {
 }
 
 }  // namespace
+
+std::vector<std::vector<std::int64_t>> even_shapes(std::int64_t chips, std::size_t axes) {
+    if (axes == 1) return {{chips}};
+    std::vector<std::vector<std::int64_t>> shapes;
+    for (const std::int64_t a : divisors_of(chips)) {
+        const std::int64_t rest = chips / a;
+        if (axes == 2) {
+            if (a <= rest) shapes.push_back({a, rest});
+            continue;
+        }
+        for (const std::int64_t b : divisors_of(rest)) {
+            if (a <= b && b <= rest / b) shapes.push_back({a, b, rest / b});
+        }
+    }
+    std::sort(shapes.begin(), shapes.end(),
+              [](const auto& x, const auto& y) { return x.back() != y.back() ? x.back() < y.back() : x < y; });
+    return shapes;
+}
 
 Result<Slice> slice_of_chips(const Machine& machine, std::int64_t chips) {
     if (chips < 1 || chips > most_chips) {

@@ -16,6 +16,10 @@ namespace roofline::core {
 inline constexpr std::int64_t max_slice_chips = 1024;
 [[nodiscard]] std::vector<Slice> slice_shapes(const Machine& machine);
 
+/// Returns the shapes of one torus of so many chips with 1 to 3 axes, the most even first: that whose longest axis is
+/// the shortest. The lengths of a shape do not decrease.
+[[nodiscard]] std::vector<std::vector<std::int64_t>> even_shapes(std::int64_t chips, std::size_t axes);
+
 /// Returns the most even slice of exactly `chips` chips: a part of a domain or whole domains; on a torus the shape
 /// whose longest axis is the shortest, or as few tori as possible, of a quarter of a pod at least. Errors: that many
 /// chips cannot be wired (the hint names the nearest numbers that can).

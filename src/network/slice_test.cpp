@@ -168,6 +168,34 @@ TEST_CASE("network: slices that cannot be built are refused") {
     CHECK(slice("tpu-v5e", "4x4x2").error().hint.find("4x4*4") != std::string::npos);
 }
 
+TEST_CASE("network: the hint for a slice beyond a pod names one that is accepted") {
+    const auto hint = [](const char* machine, const char* shape) {
+        const auto refused = slice(machine, shape);
+        REQUIRE(!refused.has_value());
+        return refused.error().hint;
+    };
+    // a pod of 4x4 has 8 chips as 2x4 and 16 as 4x4
+    CHECK(hint("trainium2", "8") == "write trainium2:2x4");
+    CHECK(hint("trainium2", "16") == "write trainium2:4x4");
+    CHECK(hint("trainium2", "8x1*2") == "write trainium2:2x4*2");
+    // two slices of 256 chips are 32 pods of 16
+    CHECK(hint("trainium2", "16x16*2") == "write several slices, which EFA connects: trainium2:4x4*32");
+    CHECK(hint("trainium2", "32") == "write several slices, which EFA connects: trainium2:4x4*2");
+    CHECK(hint("tpu-v5e", "256") == "write tpu-v5e:16x16");
+    CHECK(hint("tpu-v5e", "32") == "write tpu-v5e:4x8");
+    CHECK(hint("tpu-v5e", "300") == "write several slices, which DCN connects: tpu-v5e:16x16*2");
+    CHECK(hint("tpu-v5p", "4096") == "write tpu-v5p:16x16x16");
+    // 17 is prime, and an axis has at most 16 chips
+    CHECK(hint("tpu-v5e", "17") == "a whole pod is tpu-v5e:16x16");
+    // a part of a cube of four: 8 chips are 2x2x2, not 8x1x1
+    CHECK(hint("tpu-v5p", "8") ==
+          "axes must be multiples of 4, or all at most 4 and divisors of it; write tpu-v5p:2x2x2");
+    for (const auto& [machine, shape] :
+         {std::pair{"trainium2", "4x4*32"}, {"tpu-v5e", "16x16*2"}, {"tpu-v5e", "4x8"}}) {
+        CHECK(slice(machine, shape).has_value());
+    }
+}
+
 TEST_CASE("network: text that is not a shape") {
     for (const std::string_view shape :
          {"", "x", "4x", "x4", "0x4", "4x0", "0", "-4x4", "4*", "*4", "4*0", "4x4*x", "4 x4 y", "4.5x4", "axb", "4,4",
