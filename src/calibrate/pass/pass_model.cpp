@@ -170,10 +170,14 @@ double pass_seconds(const PassFamily& family, const PassParts& parts) {
     const auto chunk = static_cast<double>(family.chunk);
     const double chunks = std::ceil(parts.tokens / chunk);
     const double attention = cache + parts.attention_s / (family.attention * parts.cores);
-    // of a chunk with this part of the prompt's tokens
-    const auto of_chunk = [&](double part) { return std::max(read, multiplied * part) + attention * part + launches; };
-    const double longest = of_chunk(std::min(1.0, chunk / parts.tokens));
-    const double seconds = (chunks - 1) * longest + of_chunk(1 - (chunks - 1) * std::min(1.0, chunk / parts.tokens));
+    const double last_read = parts.last_weights_s.value_or(parts.weights_s) / family.memory;
+    // of a chunk that reads its weights in `reading` seconds and has this part of the prompt's tokens
+    const auto of_chunk = [&](double reading, double part) {
+        return std::max(reading, multiplied * part) + attention * part + launches;
+    };
+    const double full = std::min(1.0, chunk / parts.tokens);
+    const double longest = of_chunk(read, full);
+    const double seconds = (chunks - 1) * longest + of_chunk(last_read, 1 - (chunks - 1) * full);
     if (parts.chips <= 1) return seconds;
     // every chip takes a part of the layers: while the last chunk passes, the longest is waited for
     return (seconds + (chips - 1) * longest) / chips + (chunks + chips - 1) * family.hop_s;

@@ -18,7 +18,9 @@ namespace roofline::core {
 
 /// The kernels of a pass at a chip's published rates, as sums over all layers.
 struct PassParts {
-    double weights_s = 0;                ///< matmuls with weights: in main memory
+    double weights_s = 0;  ///< matmuls with weights: in main memory, of a prompt in each full chunk
+    /// The same in a prompt's last chunk, whose tokens may choose fewer experts; empty: as in the others.
+    std::optional<double> last_weights_s;
     std::map<Dtype, double> products_s;  ///< these matmuls in the math units, by the type in which weights are stored
     double cache_s = 0;                  ///< attention: in main memory
     double attention_s = 0;              ///< attention: in the math units
@@ -88,11 +90,11 @@ struct PassFamily {
 };
 
 /// Returns the seconds of a pass by a family's model, before the factor of its chip. Matmuls of each chunk of a prompt
-/// take the longer of reading their weights at a part of the memory's rate and of multiplying at a part of the math
-/// rate; of a single token they take the norm of order 4 of reading and unpacking. Attention and a time per kernel are
-/// added. On several chips that have the layers in turn a token visits one after another; chunks of a prompt follow
-/// each other like jobs of unequal lengths through machines that are equally fast: in (sum of the chunks' times +
-/// (chips - 1) * the longest) / chips.
+/// take the longer of reading the weights of that chunk at a part of the memory's rate and of multiplying at a part of
+/// the math rate; of a single token they take the norm of order 4 of reading and unpacking. Attention and a time per
+/// kernel are added. On several chips that have the layers in turn a token visits one after another; chunks of a prompt
+/// follow each other like jobs of unequal lengths through machines that are equally fast: in (sum of the chunks' times
+/// + (chips - 1) * the longest) / chips.
 [[nodiscard]] double pass_seconds(const PassFamily& family, const PassParts& parts);
 
 /// Returns the factor by which math units that accumulate in f16 are faster than in f32; 1 if they are not, or if that

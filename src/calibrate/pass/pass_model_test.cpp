@@ -71,6 +71,25 @@ TEST_CASE("a prompt: products by the type of their weights, and chunks over chip
     CHECK(pass_seconds(apple(), parts) == approx(3 * (one / 4 + 0.001)));
 }
 
+TEST_CASE("the last chunk of a prompt reads the weights that its tokens need") {
+    PassFamily family = apple();
+    family.products = {{{}, 1, 0}};
+    family.kernel_s = 0;
+    PassParts parts;
+    parts.tokens = 1025;
+    parts.products_s[Dtype::f16] = 0.001 * parts.tokens;
+    parts.weights_s = 0.8;         // 1 s of each of two full chunks, which are multiplied in 0.512 s
+    parts.last_weights_s = 0.008;  // 10 ms for one token, multiplied in 1 ms
+    CHECK(pass_seconds(family, parts) == approx(2 + 0.01));
+    parts.last_weights_s.reset();  // all weights, if nothing else is known
+    CHECK(pass_seconds(family, parts) == approx(3));
+    // a second chip has half of the layers: its half of the longest chunk comes after the others
+    parts.last_weights_s = 0.008;
+    parts.chips = 2;
+    family.hop_s = 0;
+    CHECK(pass_seconds(family, parts) == approx((2 + 0.01 + 1) / 2));
+}
+
 TEST_CASE("a prompt on several chips whose last chunk is shorter") {
     PassFamily family = apple();
     family.products = {{{}, 1, 0}};

@@ -88,7 +88,8 @@ Result<MeasuredPassRuns::Priced> MeasuredPassRuns::price(const MeasuredPass& row
             rates_.try_emplace(machine.id + term.rate.path, machine.id, term.rate);
         }
     }
-    PassParts parts = pass_parts(priced, pass, Plan{}, in_f16);
+    const auto price = [&](const ServingPass& chunk) { return priced_pass(setup, Plan{}, CacheSplit::heads, chunk); };
+    ROOFLINE_TRY(auto parts, pass_parts(priced, pass, Plan{}, family ? *family->family : PassFamily{}, price));
     parts.tokens = static_cast<double>(row.tokens);
     return Priced{std::move(parts), lower_of(priced, in_f16 ? gain_of_f16_sums(machine) : 1), machine.id,
                   machine.cores};

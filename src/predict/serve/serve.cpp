@@ -355,10 +355,10 @@ private:
         for (const PassFamily& family : calibrations_->passes().families) {
             const std::string option = fmt::format("`--software {}`", family.software);
             if (std::find(options.begin(), options.end(), option) != options.end()) continue;
-            const bool known = expected_whole_pass(calibrations_->passes(), family.software, answer_.decode,
-                                                   mean_pass(answer_, here, answer_.plan, answer_.batch), answer_.plan)
-                                   .has_value();
-            if (known) options.push_back(option);
+            const PassModels& models = calibrations_->passes();
+            if (whole_pass_family(models, family.software, answer_.decode.machine, answer_.plan)) {
+                options.push_back(option);
+            }
         }
         if (options.empty()) return;
         answer_.notes.push_back(

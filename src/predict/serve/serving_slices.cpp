@@ -232,7 +232,9 @@ Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, Cach
                                const ServingPass& pass) {
     auto priced = pass_by_kernels(setup, plan, caches, pass);
     if (!priced || setup.whole.empty()) return priced;
-    const auto whole = expected_whole_pass(setup.calibrations->passes(), setup.whole, *priced, pass, plan);
+    const auto by_kernels = [&](const ServingPass& chunk) { return pass_by_kernels(setup, plan, caches, chunk); };
+    ROOFLINE_TRY(const auto whole,
+                 expected_whole_pass(setup.calibrations->passes(), setup.whole, *priced, pass, plan, by_kernels));
     for (Prediction& other : priced->alternative_predictions) other.expected_s.reset();
     priced->expected_s.reset();
     if (!whole) {

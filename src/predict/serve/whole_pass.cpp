@@ -25,14 +25,9 @@ std::optional<Dtype> stored_weights(const Prediction& priced, const KernelWork& 
     return dtype;
 }
 
-}  // namespace
-
-PassParts pass_parts(const Prediction& priced, const ServingPass& pass, const Plan& plan, bool sums_in_f16) {
+/// The kernels of a pass that processes all of its tokens at once.
+PassParts parts_at_once(const Prediction& priced, double gain) {
     PassParts parts;
-    parts.generates = pass.phase == ServingPhase::decode;
-    parts.tokens = static_cast<double>(parts.generates ? pass.context : pass.queries);
-    parts.chips = plan.pipeline;
-    const double gain = (sums_in_f16 ? gain_of_f16_sums(priced.machine) : 1) / gain_of_matrix_extension(priced.machine);
     const std::vector<KernelWork>& kernels = priced.analysis.work.kernels;
     std::vector<CompiledKernel::Runs> runs = priced.runs;
     if (runs.size() != kernels.size()) {
@@ -57,15 +52,42 @@ PassParts pass_parts(const Prediction& priced, const ServingPass& pass, const Pl
     return parts;
 }
 
-std::optional<ExpectedPass> expected_whole_pass(const PassModels& models, const std::string& software,
-                                                const Prediction& priced, const ServingPass& pass, const Plan& plan,
-                                                double cores) {
+}  // namespace
+
+Result<PassParts> pass_parts(const Prediction& priced, const ServingPass& pass, const Plan& plan,
+                             const PassFamily& family, const PassPricer& price) {
+    const double gain =
+        (family.sums_in_f16 ? gain_of_f16_sums(priced.machine) : 1) / gain_of_matrix_extension(priced.machine);
+    PassParts parts = parts_at_once(priced, gain);
+    parts.generates = pass.phase == ServingPhase::decode;
+    parts.tokens = static_cast<double>(parts.generates ? pass.context : pass.queries);
+    parts.chips = plan.pipeline;
+    if (parts.generates || pass.queries <= family.chunk) return parts;
+    const auto weights_of_chunk = [&](std::int64_t tokens) -> Result<double> {
+        ROOFLINE_TRY(const auto chunk, price({pass.batch, tokens, tokens}));
+        return parts_at_once(chunk, gain).weights_s;
+    };
+    ROOFLINE_TRY(parts.weights_s, weights_of_chunk(family.chunk));
+    const std::int64_t rest = pass.queries % family.chunk;
+    if (rest > 0) {
+        ROOFLINE_TRY(parts.last_weights_s, weights_of_chunk(rest));
+    }
+    return parts;
+}
+
+std::optional<ExpectedPass> whole_pass_family(const PassModels& models, const std::string& software,
+                                              const Machine& machine, const Plan& plan) {
     if (plan.chips() != plan.pipeline) return {};
     // which family it is does not depend on the parts
-    const auto family = models.expected(priced.machine, software, PassParts{});
-    if (!family) return {};
-    PassParts parts = pass_parts(priced, pass, plan, family->family->sums_in_f16);
-    parts.cores = cores;
+    return models.expected(machine, software, PassParts{});
+}
+
+Result<std::optional<ExpectedPass>> expected_whole_pass(const PassModels& models, const std::string& software,
+                                                        const Prediction& priced, const ServingPass& pass,
+                                                        const Plan& plan, const PassPricer& price) {
+    const auto family = whole_pass_family(models, software, priced.machine, plan);
+    if (!family) return std::optional<ExpectedPass>{};
+    ROOFLINE_TRY(const auto parts, pass_parts(priced, pass, plan, *family->family, price));
     return models.expected(priced.machine, software, parts);
 }
 
