@@ -198,6 +198,9 @@ TEST_CASE("questions that cannot be meant are refused") {
     CHECK(with([](auto& request) { request.percentile = "95"; }) != "");
     CHECK(with([](auto& request) { request.serve.tpot = "0ms"; }) != "");
     CHECK(with([](auto& request) { request.serve.weights = "bf16,bf17"; }) != "");
+    for (const char* const file : {"Q4_K_M", "q4_0", "IQ1_S", "fp8,F16"}) {
+        CHECK(with([&](auto& request) { request.serve.weights = file; }) == "bad_dtype");
+    }
     CHECK(with([](auto& request) { request.serve.batch = "4"; }) == "bad_request");
     CHECK(with([](auto& request) { request.serve.mesh = {"tensor=16"}; }) == "no_plan");
     CHECK(with([](auto& request) { request.serve.prefill_mesh = {"tensor=2"}; }) == "bad_request");

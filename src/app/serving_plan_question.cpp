@@ -13,6 +13,7 @@
 #include "app/serve_question.hpp"
 #include "app/system_option.hpp"
 #include "base/ascii.hpp"
+#include "model/file_types.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -33,10 +34,23 @@ std::vector<std::string> listed(const std::string& word) {
     }
 }
 
+// A search simulates loads by models of kernels, and a file type is no dtype of every parameter.
+Status check_searched(const std::string& weights) {
+    if (!is_file_type(weights)) return {};
+    return fail("bad_dtype",
+                fmt::format("--weights: `{}` is a file type of llama.cpp, for which only whole forward passes of one "
+                            "sequence were measured, so servers cannot be searched",
+                            weights),
+                fmt::format("use `roofline serve --weights {}` for one sequence, or a dtype such as bf16, fp8 or int4 "
+                            "for other servers",
+                            weights));
+}
+
 // Each combination of the dtypes and chunks that are listed; the first of each alone if there is no list.
 Result<std::vector<ServedForm>> forms_of(const ServeRequest& serve) {
     std::vector<ServedForm> forms;
     for (const std::string& weights : listed(serve.weights)) {
+        ROOFLINE_CHECK(check_searched(weights));
         for (const std::string& caches : listed(serve.kv_dtype)) {
             for (const std::string& chunk : listed(serve.chunk)) {
                 ServedForm form;

@@ -138,7 +138,9 @@ TEST_CASE("no file type is twice as slow as both of its neighbours") {
     const std::vector<std::vector<const char*>> orders{
         {"Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "F16"},
         {"Q2_K_S", "Q2_K", "Q3_K_S", "Q3_K_M", "Q3_K_L", "Q4_K_S", "Q4_K_M", "Q5_K_S", "Q5_K_M", "Q6_K"},
-        {"IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ2_M", "IQ3_XXS", "IQ3_XS", "IQ3_S", "IQ3_M", "IQ4_XS", "IQ4_NL"}};
+        {"TQ1_0", "TQ2_0"},
+        {"IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ2_M", "IQ3_XXS", "IQ3_XS", "IQ3_S", "IQ3_M", "IQ4_XS",
+         "IQ4_NL"}};
     std::size_t asked = 0;
     // chips of all families, and chips with transferred parameters
     const std::vector<const char*> machines{"ryzen-7950x", "m2-max-cpu", "epyc-9654",    "rtx-3090", "rtx-4090",

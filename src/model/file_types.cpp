@@ -22,15 +22,16 @@ struct FileType {
 };
 
 constexpr std::array file_types{
-    FileType{"Q2_K", "q2_k"},       FileType{"Q2_K_S", "q2_k"},     FileType{"Q3_K_S", "q3_k"},
-    FileType{"Q3_K_M", "q3_k"},     FileType{"Q3_K_L", "q3_k"},     FileType{"Q4_0", "q4_0"},
-    FileType{"Q4_1", "q4_1"},       FileType{"Q4_K_S", "q4_k"},     FileType{"Q4_K_M", "q4_k"},
-    FileType{"Q5_0", "q5_0"},       FileType{"Q5_1", "q5_1"},       FileType{"Q5_K_S", "q5_k"},
-    FileType{"Q5_K_M", "q5_k"},     FileType{"Q6_K", "q6_k"},       FileType{"Q8_0", "q8_0"},
-    FileType{"IQ2_XXS", "iq2_xxs"}, FileType{"IQ2_XS", "iq2_xs"},   FileType{"IQ2_S", "iq2_xs"},
-    FileType{"IQ2_M", "iq2_s"},     FileType{"IQ3_XXS", "iq3_xxs"}, FileType{"IQ3_XS", "iq3_s"},
-    FileType{"IQ3_S", "iq3_s"},     FileType{"IQ3_M", "iq3_s"},     FileType{"IQ4_NL", "iq4_nl"},
-    FileType{"IQ4_XS", "iq4_xs"},   FileType{"F16", "f16"},
+    FileType{"Q2_K", "q2_k"},     FileType{"Q2_K_S", "q2_k"},     FileType{"Q3_K_S", "q3_k"},
+    FileType{"Q3_K_M", "q3_k"},   FileType{"Q3_K_L", "q3_k"},     FileType{"Q4_0", "q4_0"},
+    FileType{"Q4_1", "q4_1"},     FileType{"Q4_K_S", "q4_k"},     FileType{"Q4_K_M", "q4_k"},
+    FileType{"Q5_0", "q5_0"},     FileType{"Q5_1", "q5_1"},       FileType{"Q5_K_S", "q5_k"},
+    FileType{"Q5_K_M", "q5_k"},   FileType{"Q6_K", "q6_k"},       FileType{"Q8_0", "q8_0"},
+    FileType{"IQ1_S", "iq1_s"},   FileType{"IQ1_M", "iq1_m"},     FileType{"TQ1_0", "tq1_0"},
+    FileType{"TQ2_0", "tq2_0"},   FileType{"IQ2_XXS", "iq2_xxs"}, FileType{"IQ2_XS", "iq2_xs"},
+    FileType{"IQ2_S", "iq2_xs"},  FileType{"IQ2_M", "iq2_s"},     FileType{"IQ3_XXS", "iq3_xxs"},
+    FileType{"IQ3_XS", "iq3_s"},  FileType{"IQ3_S", "iq3_s"},     FileType{"IQ3_M", "iq3_s"},
+    FileType{"IQ4_NL", "iq4_nl"}, FileType{"IQ4_XS", "iq4_xs"},   FileType{"F16", "f16"},
 };
 
 /// The layers that a rule is for.
@@ -47,9 +48,10 @@ enum class Layers : std::uint8_t {
 /// The models that a rule is for.
 enum class Models : std::uint8_t {
     all,
-    shared,  ///< four or more query heads have the same keys and values, so that these matter more
-    eight,   ///< with eight experts
-    fused    ///< queries, keys and values are one matrix, attn_qkv
+    shared,            ///< four or more query heads have the same keys and values, so that these matter more
+    shared_or_routed,  ///< these, and models with four or more experts
+    eight,             ///< with eight experts
+    fused              ///< queries, keys and values are one matrix, attn_qkv
 };
 
 struct FileTypeRule {
@@ -63,27 +65,32 @@ struct FileTypeRule {
 constexpr std::string_view down = "Wd Ed Sd";
 constexpr std::string_view fused = "Wq Wk Wv";
 constexpr std::string_view experts = "Eg Eu Ed";
+constexpr std::string_view few_bits = "IQ1_S IQ1_M IQ2_XXS IQ2_XS IQ2_S IQ2_M";
+constexpr std::string_view fewest_bits = "IQ1_S IQ1_M IQ2_XXS IQ2_XS";
 constexpr std::string_view gate_and_up = "Wg Wu Eg Eu Sg Su";
 
 // The first rule that matches applies, in the order of llama_tensor_get_type().
 constexpr std::array rules{
     FileTypeRule{"F16", "Head", Layers::all, Models::all, ""},
-    FileTypeRule{"IQ2_XXS IQ2_XS IQ2_S IQ2_M IQ3_XXS", "Head", Layers::all, Models::all, "q5_k"},
+    FileTypeRule{few_bits, "Head", Layers::all, Models::all, "q5_k"},
+    FileTypeRule{"IQ3_XXS", "Head", Layers::all, Models::all, "q5_k"},
     FileTypeRule{"Q8_0", "Head", Layers::all, Models::all, "q8_0"},
     FileTypeRule{"", "Head", Layers::all, Models::all, "q6_k"},
     FileTypeRule{"Q3_K_M Q3_K_L IQ3_M", fused, Layers::all, Models::fused, "q4_k"},
     FileTypeRule{"Q4_K_M", fused, Layers::all, Models::fused, "q5_k"},
     FileTypeRule{"Q5_K_M", fused, Layers::all, Models::fused, "q6_k"},
     FileTypeRule{"", fused, Layers::all, Models::fused, ""},
-    FileTypeRule{"IQ2_XXS IQ2_XS", "Embed", Layers::all, Models::all, "q2_k"},
+    FileTypeRule{fewest_bits, "Embed", Layers::all, Models::all, "q2_k"},
     FileTypeRule{"IQ2_S IQ2_M IQ3_XXS", "Embed", Layers::all, Models::all, "iq3_s"},
-    FileTypeRule{"IQ2_XXS IQ2_XS IQ2_S IQ2_M", "Wv Wk", Layers::all, Models::eight, "q4_k"},
-    FileTypeRule{"IQ2_XXS IQ2_XS IQ2_S IQ2_M", "Wo", Layers::all, Models::eight, "q5_k"},
-    FileTypeRule{"IQ2_XXS IQ2_XS IQ2_S IQ2_M", "Wv", Layers::all, Models::shared, "q4_k"},
+    FileTypeRule{"TQ1_0 TQ2_0", "Embed", Layers::all, Models::all, "q4_k"},
+    FileTypeRule{few_bits, "Wk", Layers::all, Models::eight, "q4_k"},
+    FileTypeRule{few_bits, "Wo", Layers::all, Models::eight, "q5_k"},
+    FileTypeRule{few_bits, "Wv", Layers::all, Models::shared_or_routed, "q4_k"},
+    FileTypeRule{"IQ1_S IQ1_M", "Wo", Layers::all, Models::all, "iq2_xxs"},
     FileTypeRule{"IQ2_S IQ2_M", "Wv Wo", Layers::all, Models::all, "iq3_s"},
-    FileTypeRule{"IQ2_XXS IQ2_XS", "Wv", Layers::all, Models::all, "q2_k"},
+    FileTypeRule{fewest_bits, "Wv", Layers::all, Models::all, "q2_k"},
     FileTypeRule{"IQ2_S IQ2_M", down, Layers::first_eighth, Models::all, "iq3_s"},
-    FileTypeRule{"IQ2_XXS IQ2_XS", down, Layers::first_eighth, Models::all, "q2_k"},
+    FileTypeRule{fewest_bits, down, Layers::first_eighth, Models::all, "q2_k"},
     FileTypeRule{"", "Wv Wk", Layers::all, Models::eight, "q8_0"},
     FileTypeRule{"Q2_K Q2_K_S IQ3_XXS IQ3_XS IQ3_S", "Wv", Layers::all, Models::shared, "q4_k"},
     FileTypeRule{"Q2_K", "Wv", Layers::all, Models::all, "q3_k"},
@@ -116,8 +123,13 @@ constexpr std::array rules{
 };
 
 /// What replaces a type whose blocks do not divide the rows of a matrix.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> in_short_blocks{
-    {{"q4_k", "q5_0"}, {"q5_k", "q5_1"}, {"q6_k", "q8_0"}, {"iq4_xs", "iq4_nl"}, {"", "iq4_nl"}}};
+struct ShortBlocks {
+    std::string_view wide;  ///< "": any other
+    std::string_view narrow;
+};
+constexpr std::array in_short_blocks{ShortBlocks{"q4_k", "q5_0"},  ShortBlocks{"q5_k", "q5_1"},
+                                     ShortBlocks{"q6_k", "q8_0"},  ShortBlocks{"tq1_0", "q4_0"},
+                                     ShortBlocks{"tq2_0", "q4_0"}, ShortBlocks{"", "iq4_nl"}};
 
 bool lists(std::string_view words, std::string_view word) {
     while (!words.empty()) {
@@ -170,6 +182,8 @@ bool covers(Models models, const Shape& shape) {
             return true;
         case Models::shared:
             return shape.shared >= few_keys;
+        case Models::shared_or_routed:
+            return shape.shared >= few_keys || shape.experts >= few_keys;
         case Models::eight:
             return shape.experts == eight;
         case Models::fused:
@@ -189,10 +203,10 @@ std::string_view chosen(const FileType& file, std::string_view param, std::int64
         if (!rule.type.empty()) type = rule.type;
         break;
     }
-    // Llama 70B, where eight query heads share keys and values, keeps values in more bits.
+    // Llama 70B, where eight query heads share keys and values, keeps values in more bits, except in small files.
     constexpr std::int64_t layers_of_70b = 80;
-    const bool more =
-        param == "Wv" && !shape.fused && shape.layers == layers_of_70b && (type == "q3_k" || type == "q4_k");
+    const bool more = param == "Wv" && !shape.fused && shape.layers == layers_of_70b && !lists(few_bits, file.name) &&
+                      (type == "q3_k" || type == "q4_k");
     return more ? "q5_k" : type;
 }
 

@@ -33,6 +33,8 @@ TEST_CASE("sizes of published files: all but the tokenizer") {
     CHECK(gigabytes("llama-2-7b", "Q4_K_M") == approx(4.081004224 - 0.0007).epsilon(2e-4));
     // sizes in GiB as llama.cpp's benchmark prints them, of two digits after the point
     constexpr double gib = 1.073741824;
+    CHECK(gigabytes("llama-3.1-8b", "IQ1_S") == approx(1.87 * gib).epsilon(4e-3));
+    CHECK(gigabytes("llama-3.1-8b", "IQ1_M") == approx(2.01 * gib).epsilon(4e-3));
     CHECK(gigabytes("llama-3.1-8b", "IQ2_XS") == approx(2.42 * gib).epsilon(4e-3));
     CHECK(gigabytes("llama-3.1-8b", "IQ2_M") == approx(2.74 * gib).epsilon(4e-3));
     CHECK(gigabytes("llama-3.1-8b", "Q2_K_S") == approx(2.78 * gib).epsilon(4e-3));
@@ -102,6 +104,38 @@ TEST_CASE("F16 is a file type and f16 a dtype") {
     CHECK_FALSE(is_file_type("BF16"));
     // 8,030,261,248 parameters of Llama 3 8B, of which 266,240 are norms in f32
     CHECK(gigabytes("llama-3.1-8b", "F16") == doctest::Approx(2 * 8.030261248).epsilon(1e-4));
+}
+
+TEST_CASE("ternary files keep the embedding in 4.5 bits and the LM head in 6.5625") {
+    // 6,979,321,856 weights in layers, 525,336,576 in each of the embedding and the head, 266,240 in norms
+    const auto size = [](double bits) {
+        return (6.979321856 * bits + 0.525336576 * (4.5 + 6.5625) + 0.000266240 * 32) / 8;
+    };
+    CHECK(gigabytes("llama-3.1-8b", "TQ1_0") == approx(size(54 * 8.0 / 256)));
+    CHECK(gigabytes("llama-3.1-8b", "tq2_0") == approx(size(66 * 8.0 / 256)));
+    CHECK(is_file_type("iq1_m"));
+}
+
+TEST_CASE("values of the smallest files have 4.5 bits with many query heads per head, and with many experts") {
+    const auto values = [](const char* preset, const char* file) {
+        auto config = preset_config(preset);
+        REQUIRE(config);
+        const auto typed = with_file_type(std::move(*config), file);
+        REQUIRE(typed);
+        const auto read = quantisation_of(*typed, nullptr);
+        REQUIRE((read && *read));
+        return std::string(name(*stored_type(**read, "Wv", 0)));
+    };
+    for (const char* const file : {"IQ1_S", "IQ1_M", "IQ2_XS", "IQ2_M"}) {
+        CHECK(values("llama-3.1-8b", file) == "q4_k");
+        // the rule of 70B for larger files, five bits, is not applied to these
+        CHECK(values("llama-3.1-70b", file) == "q4_k");
+    }
+    CHECK(values("llama-3.1-70b", "Q4_K_S") == "q5_k");
+    CHECK(values("llama-2-7b", "IQ1_S") == "q2_k");
+    CHECK(values("llama-2-7b", "IQ2_S") == "iq3_s");
+    // 32 experts, and half as many heads of keys and values as of queries
+    CHECK(values("granite-3.1-1b-a400m", "IQ1_S") == "q4_k");
 }
 
 TEST_CASE("Q4_K_M: which layers keep more bits") {
