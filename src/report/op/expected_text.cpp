@@ -323,7 +323,8 @@ std::vector<std::string> expected_derivation(const Prediction& answer, std::size
     }
     if (expected->instead) lines.push_back(stand_in_text(*expected, asked.kind));
     if (expected->models.size() > 1) {
-        lines.emplace_back("the geometric mean of these, with equal weight per link rate");
+        lines.push_back(fmt::format("the geometric mean of these, with equal weight per {}",
+                                    depends_on_host(expected->models.front()->link) ? "machine" : "link rate"));
     }
     if (!expected->fabric.empty()) {
         lines.push_back(fmt::format("measured on the network of {}; the mean error on other networks is {} %",
