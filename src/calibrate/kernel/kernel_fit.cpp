@@ -203,8 +203,16 @@ double seconds_at_any_depth(const KernelFit& fit, const KernelPoint& point) {
 
 }  // namespace
 
+double least_seconds_of(const KernelFit& fit) {
+    return std::min(fit.least_s, std::max(shortest_kernel_s, fit.launch_s));
+}
+
 double seconds_of(const KernelFit& fit, const KernelPoint& point) {
-    return std::max(seconds_at_any_depth(fit, point), std::min(fit.least_s, shortest_kernel_s));
+    const double seconds = seconds_at_any_depth(fit, point);
+    const double least = least_seconds_of(fit);
+    if (!(fit.launch_s > 0) || seconds >= fit.least_s) return std::max(seconds, least);
+    // a launch that the measurements do not show: a line from the launch for no work to the shortest measured time
+    return least + seconds * (1 - least / fit.least_s);
 }
 
 double seconds_of(const KernelFit& fit, const TimedKernel& kernel) {
