@@ -5,6 +5,7 @@
 
 #include "calibrate/collective/expected_collective.hpp"
 #include "calibrate/collective/stand_in.hpp"
+#include "calibrate/kernel/library_launch.hpp"
 #include "machine/embedded.hpp"
 
 namespace roofline::core {
@@ -24,7 +25,9 @@ Calibration read_built_in(std::string_view machine, const ModelGroup* group) {
     if (!file) return {};
     // a test reads every built-in file
     auto parsed = parse_calibration(file, fmt::format("calibration/{}.toml", machine), group);
-    return parsed ? std::move(*parsed) : Calibration{};
+    if (!parsed) return {};
+    add_launches(parsed->kernels);
+    return std::move(*parsed);
 }
 
 }  // namespace
@@ -42,6 +45,7 @@ void Calibrations::replace(Calibration calibration) {
         if (calibration.exchanges.empty()) calibration.exchanges = known->exchanges;
         if (calibration.kernels.empty()) calibration.kernels = known->kernels;
     }
+    add_launches(calibration.kernels);
     by_machine_.insert_or_assign(std::move(machine), File{std::move(calibration), {}});
 }
 

@@ -296,6 +296,7 @@ CompiledKernel::Runs CompiledKernel::evaluate(std::span<const double> sizes, dou
         if (parts_[i] != nullptr) runs.point.*parts_[i] += seconds[i] / runs.count;
     }
     if (work > 0) point.padding_s = point.math_s * (padded / work - 1);
+    point.on_array = point.math_s > 0 && chip_.array_side > 0;
     return runs;
 }
 
@@ -474,14 +475,21 @@ ExpectedProgramTime CompiledExpected::evaluate(std::span<const double> sizes, st
     };
     double traffic = 0;
     traffic_.evaluate(sizes, {&traffic, 1});
+    double math_s = 0;
+    double vector_s = 0;
+    double memory_s = 0;
     for (const Kernel& kernel : kernels_) {
         const auto runs = kernel.compiled.evaluate(sizes, traffic, scratch);
         if (!(runs.count > 0)) continue;
+        const double times = kernel.alike * runs.count;
+        math_s += times * runs.point.math_s;
+        vector_s += times * runs.point.vector_s;
+        memory_s += times * runs.point.memory_s;
         const double share = kernel.other != nullptr ? share_of(*kernel.other, kernel.fit, runs.point) : 0;
         const double inside = kernel.error + share * (kernel.other_error - kernel.error);
         const KernelFit& mainly = share > 0.5 ? kernel.other->fit : kernel.fit;
         const double error = inside + error_at(mainly, *kernel.growths, kernel.quantised, runs.point);
-        add(kernel.alike * runs.count * seconds_of(kernel.fit, kernel.other, runs.point), error);
+        add(times * seconds_of(kernel.fit, kernel.other, runs.point), error);
     }
     messages_.evaluate(sizes, scratch.first(messages_.size()));
     for (std::size_t i = 0; i < message_models_.size(); ++i) {
@@ -491,6 +499,7 @@ ExpectedProgramTime CompiledExpected::evaluate(std::span<const double> sizes, st
         total.collectives_s += all_s;
         add(all_s, message_models_[i].expected.error);
     }
+    total.bound_s = std::max({math_s, vector_s, memory_s});
     if (total.seconds > 0) total.error /= total.seconds;
     return total;
 }

@@ -123,6 +123,7 @@ struct ExpectedProgramTime {
     double seconds = 0;
     double error = 0;
     double collectives_s = 0;  ///< the part of `seconds` that collectives take
+    double bound_s = 0;        ///< time of all kernels on the matrix units, the vector units or in memory, the longest
 };
 
 /// The expected time of a program, compiled, so that a sweep and a single evaluation use the same code. Kernels run

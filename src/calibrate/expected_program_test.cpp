@@ -229,12 +229,14 @@ TEST_CASE("a kernel's model sees what a square array pads, and what stays betwee
     const auto runs = kernel_runs(one.program, one.analysis, chip);
     REQUIRE(runs.size() == 1);
     CHECK(runs.front().point.padding_s == 0);
+    CHECK(!runs.front().point.on_array);
     // the scores, in 4 bytes: 2 * 4 * 100 * 300 elements at 1 TB/s
     CHECK(runs.front().point.inner_s == approx(4 * 2.4e5 / 1e12));
     chip.array_side = 128;
     const auto padded = kernel_runs(one.program, one.analysis, chip);
     // in both matmuls 64 becomes 128 and 300 becomes 384: 2.56 times as much
     CHECK(padded.front().point.padding_s == approx(padded.front().point.math_s * 1.56));
+    CHECK(padded.front().point.on_array);
     CHECK(kernel_key(one.program, one.analysis.work.kernels.front()).variant.empty());
     // the result of a plain matmul is written
     const AnalysedProgram plain = analysed("X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nY : bf16[B, F] = X * W");

@@ -137,8 +137,9 @@ bool spans_inside(std::string_view tiers, std::string_view asked) {
 
 constexpr int other_rate = 4;
 
-/// Returns 0 for links with the same rate, plus 1 if the domain differs, plus 2 if the number of members is outside the
-/// measured range of a group in one node; other_rate for links with other rates; -1 if the model cannot be transferred.
+/// Returns 0 for links with the same rate or that depend on the host, plus 1 if the domain differs, plus 2 if the
+/// number of members is outside the measured range of a group in one node; other_rate for links with other rates; -1 if
+/// the model cannot be transferred.
 int distance_to(const CalibratedCollective& model, const CollectiveRequest& request, TransferredGroups groups) {
     const bool wider = groups == TransferredGroups::whole_nodes;
     if (wider && request.inner_tiers.empty()) return -1;
@@ -146,7 +147,7 @@ int distance_to(const CalibratedCollective& model, const CollectiveRequest& requ
     const CollectiveLink& link = wider ? request.inner_link : request.link;
     if (!same_wiring(model.link.topology, link.topology) || innermost(model.key.tiers) != innermost(tiers)) return -1;
     if (tier_count(model.key.tiers) != tier_count(tiers)) return -1;
-    if (!about(model.link.bytes_per_s, link.bytes_per_s)) return other_rate;
+    if (!depends_on_host(link) && !about(model.link.bytes_per_s, link.bytes_per_s)) return other_rate;
     const bool out_of_range = !leaves_node(tiers, link) && beyond(model, request.point.members) > 0;
     return (out_of_range ? 2 : 0) + (model.link.domain == link.domain ? 0 : 1);
 }
@@ -164,8 +165,9 @@ void keep_own_vendor(std::vector<TransferCandidate>& found, const std::string& m
     std::erase_if(found, [&](const TransferCandidate& relative) { return !is_own(relative); });
 }
 
-/// Returns the weight of a model in the mean: links of the same rate together have one vote.
+/// Returns the weight of a model in the mean: links of the same rate together have one vote, but each host its own.
 double vote_of(const CalibratedCollective& model, const ExpectedTime& expected) {
+    if (depends_on_host(model.link)) return 1;
     const auto as_fast = std::count_if(expected.models.begin(), expected.models.end(), [&](const auto* other) {
         return about(other->link.bytes_per_s, model.link.bytes_per_s);
     });
@@ -298,6 +300,8 @@ CollectivePoint point_for(const ExpectedTime& expected, const CalibratedCollecti
     if (expected.buffer_rate) point.buffer_s *= *expected.buffer_rate / model.link.bytes_per_s;
     return point;
 }
+
+bool depends_on_host(const CollectiveLink& link) { return link.topology == "pcie_tree"; }
 
 bool leaves_node(std::string_view tiers, const CollectiveLink& link) {
     return tier_count(tiers) > 0 || link.topology == "nic";

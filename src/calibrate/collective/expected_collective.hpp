@@ -79,7 +79,7 @@ struct ExpectedTime {
     std::vector<const CalibratedCollective*> models;
     std::vector<std::string> machines;  ///< machines that they were fitted on
     bool transferred = false;           ///< the machine has no such model; those of other machines are used
-    bool same_rate = true;              ///< links of these machines have the same rate
+    bool same_rate = true;              ///< links of these machines have the same rate, or depend on the host
     bool counted = true;                ///< this number of members was measured
     bool software_found = true;         ///< the requested library has such models
     /// If the collective itself was not measured: the collective whose models are used. `part` of its time over the
@@ -110,7 +110,8 @@ struct ExpectedTime {
                                         CollectivePoint point);
 
 /// Returns the time for another point with the same number of members: the geometric mean over the models, where models
-/// with the same link rate together have one vote, but at least the time of the inner group.
+/// with the same link rate together have one vote unless links depend on the host, but at least the time of the inner
+/// group.
 [[nodiscard]] double seconds_of(const ExpectedTime& expected, const CollectivePoint& point);
 
 /// Returns whether a group over these tiers, of which `link` is the innermost, has chips on several nodes.
@@ -118,6 +119,11 @@ struct ExpectedTime {
 
 /// Returns whether models of links of one topology can be used for links of another: all tori are alike.
 [[nodiscard]] bool same_wiring(std::string_view topology, std::string_view other);
+
+/// Returns whether the host decides how fast the links are, and not their rate: its switches and root complexes, and
+/// whether one card may read another's memory. Groups over PCIe on two hosts differ by a factor of eight in the part of
+/// the rate that they reach.
+[[nodiscard]] bool depends_on_host(const CollectiveLink& link);
 
 /// The groups whose models are transferred to a request: those over the same tiers, or if the request has one chip per
 /// node those of whole nodes.
@@ -127,7 +133,8 @@ enum class TransferredGroups { same_tiers, whole_nodes };
 struct TransferCandidate {
     const CalibratedCollective* model = nullptr;
     std::string machine;
-    /// 0 for the nearest: same link rate, same domain, and the number of members lies in the measured range.
+    /// 0 for the nearest: same link rate or links that depend on the host, same domain, and the number of members lies
+    /// in the measured range.
     int distance = 0;
 };
 
@@ -161,7 +168,8 @@ public:
     /// Returns the expected time by the machine's own model, or else by transfer from machines whose group spans tiers
     /// of the same kind. Of these, machines with the same link rate take precedence, among them those with measurements
     /// of a similar number of members, then those with the same domain; only the nearest ones count. If no machine has
-    /// the same link rate, all others count, with one vote per rate. Parameters that are fractions of a link's rate
+    /// the same link rate, all others count, with one vote per rate. Links that depend on the host count as having the
+    /// same rate, with one vote per machine, because each was measured on one host. Fractions of a link's rate
     /// scale with the rate, while times of steps do not change. If nothing can be transferred, or only models of
     /// software whose times include its own calls, models of collectives that send the same bytes are used
     /// (CollectiveInfo::stand_ins). The time is at least that of the part of the group inside its outermost tier, which

@@ -128,6 +128,43 @@ TEST_CASE("machines of the same vendor precede others with the same links") {
     CHECK(us(all, request("mine")) == approx(std::sqrt(2.0 * 8)));
 }
 
+// How fast cards are behind a host's bridges says nothing of another host, whatever the rate of their slots.
+TEST_CASE("over PCIe every measured host counts once, whatever its link rate, with the error between hosts") {
+    const auto host = [](double us, double rate, double error) {
+        CalibratedCollective on_host = at(model("nccl 2.29", us), rate);
+        on_host.link.topology = "pcie_tree";
+        on_host.errors.relative = error;
+        on_host.errors.far.reset();
+        return on_host;
+    };
+    Calibrations all({{"a", {}, {}, {host(16, 31.5e9, 0.4)}},
+                      {"b", {}, {}, {host(4, 31.5e9, 0.5)}},
+                      {"c", {}, {}, {host(1, 63e9, 1.6)}}});
+    for (const double rate : {31.5e9, 63e9}) {
+        CollectiveRequest asked = request("new");
+        asked.link = {"pcie_tree", 8, rate};
+        const auto expected = all.expected(asked);
+        REQUIRE(expected);
+        CHECK(expected->machines == std::vector<std::string>{"a", "b", "c"});
+        CHECK(expected->seconds == approx(4e-6));  // the cube root of 16 x 4 x 1
+        CHECK(expected->error == 1.6);
+    }
+    // a file from before hosts were compared has the error of machines with other link rates, which is the same
+    CalibratedCollective earlier = host(4, 63e9, 0);
+    earlier.errors.relative.reset();
+    earlier.errors.far = 1.2;
+    Calibrations old({{"a", {}, {}, {earlier}}});
+    CollectiveRequest asked = request("new");
+    asked.link = {"pcie_tree", 8, 31.5e9};
+    CHECK(old.expected(asked)->error == 1.2);
+    // a group size that was not measured has at least the error of group sizes held out
+    CalibratedCollective by_size = host(4, 31.5e9, 0.4);
+    by_size.errors.members = 1.3;
+    Calibrations sizes({{"a", {}, {}, {by_size}}});
+    asked.point.members = 6;
+    CHECK(sizes.expected(asked)->error == 1.3);
+}
+
 TEST_CASE("where no machine with the same rate could be left out, the error is at least that of other rates") {
     CalibratedCollective only = model("nccl 2.29", 8);
     only.errors.relative.reset();

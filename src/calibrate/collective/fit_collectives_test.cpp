@@ -140,6 +140,27 @@ TEST_CASE("machines left out show what carrying over costs") {
     CHECK(*off.calibrations[1].models.front().errors.relative == approx(0.5).epsilon(0.01));
 }
 
+TEST_CASE("hosts with PCIe of different rates are left out in turn") {
+    // cards on twice the rate reach half of the part of it, so that they take as long for the bytes on the wire
+    std::vector<CollectiveSample> samples = table("a");
+    append(samples, table("b", 200e9));
+    for (CollectiveSample& each : samples) {
+        each.link.topology = "pcie_tree";
+        const double wire_s = each.timed.point.wire_s;
+        each.timed.time_s = wire_s / (each.machine == "a" ? 0.5 : 0.25);
+    }
+    const CollectiveFit fit = fit_collectives(samples);
+    REQUIRE(fit.calibrations.size() == 2);
+    const FitErrors& a = fit.calibrations[0].models.front().errors;
+    const FitErrors& b = fit.calibrations[1].models.front().errors;
+    REQUIRE(a.relative);
+    REQUIRE(b.relative);
+    CHECK(*a.relative ==
+          approx(1).epsilon(0.01));  // half of the rate where b reaches a quarter, and the other way round
+    CHECK(*b.relative == approx(0.5).epsilon(0.01));
+    CHECK_FALSE(a.far);
+}
+
 namespace {
 
 /// A permute on a torus: 5 us, a microsecond of its hop, and 80 % of the link's rate.

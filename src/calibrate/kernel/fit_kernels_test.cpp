@@ -46,6 +46,53 @@ TEST_CASE("a fit finds the constants that made the times") {
     CHECK(fit->error_of_bound > 0.1);
 }
 
+TEST_CASE("a square array pads sizes between those that were measured") {
+    std::vector<TimedKernel> kernels = made_by({3e-6, 2e-9, 0.9, 1, 0.7, 2});
+    const auto unknown = fit_kernels(kernels);
+    REQUIRE(unknown);
+    CHECK(!unknown->model.padded);
+    for (TimedKernel& kernel : kernels) kernel.point.on_array = true;  // all sizes have whole sides of 128
+    const auto fit = fit_kernels(kernels);
+    REQUIRE(fit);
+    CHECK(fit->model.padded);
+    CHECK(fit->error_held_out == unknown->error_held_out);
+    // 80 of 128 columns: 800 us of matmul time and 480 us of padding at 0.9 of the rate
+    const KernelPoint between{.math_s = 800e-6, .padding_s = 480e-6};
+    CHECK(seconds_of(*fit, between) == approx(3e-6 + 1280e-6 / 0.9).epsilon(0.01));
+}
+
+TEST_CASE("an array pads heads unless times refute it") {
+    KernelModel model{3e-6, 2e-9, 0.9, 1, 0.7, 2};
+    const auto padded = [&](double padding, double heads) {
+        std::vector<TimedKernel> kernels = made_by(model);
+        for (TimedKernel& kernel : kernels) {
+            kernel.point.on_array = true;
+            kernel.point.heads = heads;
+            // a single row is bound by memory, so that a twentieth more of the matmul time does not show
+            if (kernel.point.math_s < 0.5 * kernel.point.memory_s)
+                kernel.point.padding_s = padding * kernel.point.math_s;
+            kernel.time_s = seconds_of(model, kernel.point);
+        }
+        const auto fit = fit_kernels(kernels);
+        REQUIRE(fit);
+        return fit->model.padded;
+    };
+    CHECK(padded(0.05, 8));
+    CHECK(!padded(0.05, 0));
+    model.padded = true;
+    CHECK(padded(0.05, 8));
+    model.padded = false;
+    std::vector<TimedKernel> kernels = made_by(model);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+        kernels[i].point.on_array = true;
+        kernels[i].point.heads = 8;
+        if (i % 2 == 0) kernels[i].point.padding_s = kernels[i].point.math_s;  // heads of half a side
+    }
+    const auto refuted = fit_kernels(kernels);
+    REQUIRE(refuted);
+    CHECK(!refuted->model.padded);
+}
+
 TEST_CASE("the maximum and the sum are both found") {
     const double infinity = std::numeric_limits<double>::infinity();
     for (const double p : {1.0, infinity}) {

@@ -151,12 +151,14 @@ KernelPoint with_rows(KernelPoint point, double rows) {
 
 /// Returns the time of the next band's kernels for as many rows as those have at least; infinite without such a band.
 /// A library may pad the rows and take these, so two to eight rows of a plain matmul are no slower, whatever other
-/// columns and depths imply. Not so one row, for which libraries have kernels of their own that may be four times as
-/// slow, and not where several matmuls at once were measured, as of experts, of which more rows are more experts.
+/// columns and depths imply. Not so one row of a single matmul, for which libraries have kernels of their own that may be
+/// four times as slow, and not where several matmuls at once were measured, as of experts, of which more rows are more
+/// experts.
 double seconds_of_padded_rows(const KernelFit& fit, const KernelPoint& point) {
     constexpr double few_rows = 8;  // beyond, libraries keep to kernels for a range of rows that are slower
     const bool plain = point.heads == 0 && point.group == 0 && (point.batch == 1 || fit.ranges[batch_size].most == 1);
-    if (fit.by != BandsBy::m || !plain || !(point.m > 1)) return AppliedModel::unlimited;
+    const bool of_vector = point.m == 1 && point.batch == 1;
+    if (fit.by != BandsBy::m || !plain || of_vector) return AppliedModel::unlimited;
     for (std::size_t i = 0; i < fit.bands.size() && fit.bands[i].most <= few_rows; ++i) {
         const bool last = i + 1 == fit.bands.size();
         const double end = blend_end(fit.by, fit.bands[i].most, last ? AppliedModel::unlimited : fit.bands[i + 1].most);
@@ -201,8 +203,16 @@ double seconds_at_any_depth(const KernelFit& fit, const KernelPoint& point) {
 
 }  // namespace
 
+double least_seconds_of(const KernelFit& fit) {
+    return std::min(fit.least_s, std::max(shortest_kernel_s, fit.launch_s));
+}
+
 double seconds_of(const KernelFit& fit, const KernelPoint& point) {
-    return std::max(seconds_at_any_depth(fit, point), std::min(fit.least_s, shortest_kernel_s));
+    const double seconds = seconds_at_any_depth(fit, point);
+    const double least = least_seconds_of(fit);
+    if (!(fit.launch_s > 0) || seconds >= fit.least_s) return std::max(seconds, least);
+    // a launch that the measurements do not show: a line from the launch for no work to the shortest measured time
+    return least + seconds * (1 - least / fit.least_s);
 }
 
 double seconds_of(const KernelFit& fit, const TimedKernel& kernel) {

@@ -74,6 +74,9 @@ struct KernelFit {
     double error_held_out = 0;                ///< held-out by shape: each fifth is predicted by the model of the others
     double error_of_bound = 0;                ///< of the lower bound, which needs no parameters
     std::optional<double> error_transferred;  ///< on all measurements, by the model of the nearest calibrated machine
+    /// Least launch overhead of the same library's matmuls on the machine, if the measurements of this model do not
+    /// show its own; otherwise 0. Set by add_launches(), and in no file.
+    double launch_s = 0;
 
     bool operator==(const KernelFit&) const = default;
 };
@@ -124,8 +127,11 @@ struct BlendedModel {
 /// bounds models of large kernels, whose measurements do not show a launch.
 inline constexpr double shortest_kernel_s = 1e-6;
 
-/// Returns the seconds of a kernel by its model and by the one that is blended with it; at least shortest_kernel_s,
-/// unless a shorter time was measured.
+/// Returns the least seconds that a fit predicts: shortest_kernel_s, or the launch overhead of the library if that is
+/// longer, unless a shorter time was measured.
+[[nodiscard]] double least_seconds_of(const KernelFit& fit);
+
+/// Returns the seconds of a kernel by its model and by the one that is blended with it; at least least_seconds_of().
 [[nodiscard]] double seconds_of(const KernelFit& fit, const KernelPoint& point);
 
 /// Returns the seconds of all kernels that were timed together.

@@ -79,8 +79,11 @@ TEST_CASE("few rows take no longer than as many rows as the next model was fitte
     KernelPoint point{.math_s = 4e-6, .m = 4, .n = 128, .batch = 1};
     CHECK(seconds_of(fit, point) == doctest::Approx(16e-6).epsilon(1e-9));
     fit.ranges[batch_size] = {1, 1};
-    point.batch = 2;  // in a batch, though none was measured
-    CHECK(seconds_of(fit, point) == doctest::Approx(16e-6).epsilon(1e-9));
+    for (const double rows : {1.0, 4.0}) {  // in a batch, though none was measured
+        const KernelPoint batched{.math_s = rows * 1e-6, .m = rows, .n = 128, .batch = 2};
+        CHECK(seconds_of(fit, batched) == doctest::Approx(16e-6).epsilon(1e-9));
+    }
+    point.batch = 2;
     fit.ranges[batch_size] = {1, 8};  // experts
     CHECK(seconds_of(fit, point) == doctest::Approx(74e-6).epsilon(1e-9));
     // libraries keep to kernels for more rows than 8

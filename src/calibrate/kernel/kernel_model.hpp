@@ -44,6 +44,7 @@ struct KernelPoint {
     /// Time of the matrix units, if they are square arrays, for the rows and columns by which contracted dimensions and
     /// columns of a result fall short of whole sides.
     double padding_s = 0;
+    bool on_array = false;  ///< its matmuls run on square arrays, whose sides sizes are padded to
     double group =
         0;  ///< of a matmul per group: rows of a group, be they rows of its result or its depth; 0: no groups
     double reread_s = 0;  ///< time in main memory if every further head rereads them; set by separate_heads()

@@ -210,7 +210,15 @@ void search_arrays(ModelSearch& best, const KernelModel& uncut, TiledKernels ker
             KernelModel start = uncut;
             start.padded = padded;
             start.inner = inner;
-            if (padded || inner > 0) search_if_worth(best, start, kernels, half_per_cent);
+            if (padded && !best.model.padded && any_of(kernels, &KernelPoint::heads, 0)) {
+                // Sizes of heads are few and may be half of a side. That an array pads them is known: the times have to
+                // refute it, not to show it.
+                const double bearable = best.loss + (best.loss - worth_below(best, kernels, half_per_cent));
+                const ModelSearch next = search_from(start, kernels, bearable);
+                if (next.loss < bearable) best = next;
+            } else if (padded || inner > 0) {
+                search_if_worth(best, start, kernels, half_per_cent);
+            }
         }
     }
     if (any_of(kernels, &KernelPoint::group, 0))
@@ -233,6 +241,10 @@ KernelModel search_model(TiledKernels kernels) {
         if (!(next.loss < best.loss)) break;
         best = next;
     }
+    // If all measured sizes have whole sides, their times do not show that the array pads the sizes between them.
+    const bool on_array =
+        std::any_of(kernels.begin(), kernels.end(), [](const TiledKernel& each) { return each.timed->point.on_array; });
+    if (on_array && !any_of(kernels, &KernelPoint::padding_s, 0)) best.model.padded = true;
     return best.model;
 }
 

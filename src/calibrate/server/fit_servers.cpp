@@ -263,7 +263,7 @@ void measure_elsewhere(ServerModels& models, const std::vector<ServedSample>& sa
 
 double token_seconds(const ServerModel& costs, const ServerSample& sample) {
     const double sequences = sample.sequences / sample.members;
-    return step_seconds(costs, sample.kernels_s, sequences) +
+    return step_seconds(costs, sample.kernels, sequences) +
            sequences / sample.output * prompt_seconds(costs, sample.prompt_s, sample.launches);
 }
 
@@ -307,7 +307,7 @@ std::map<std::string, std::vector<ServerSample>> by_platform(std::vector<ServerS
         return library_of(sample.software).empty() || !(sample.measured_s > 0) || !(sample.output >= 1);
     });
     const auto key = [](const ServerSample& s) {
-        return std::tie(s.software, s.model, s.machine, s.measured_s, s.kernels_s);
+        return std::tie(s.software, s.model, s.machine, s.measured_s, s.kernels.seconds);
     };
     std::sort(samples.begin(), samples.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
     std::map<std::string, std::vector<ServerSample>> all;

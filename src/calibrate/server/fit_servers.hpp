@@ -16,7 +16,7 @@ struct ServerSample {
     std::string machine;
     std::string source;
     std::string platform{};  ///< of the machine
-    double kernels_s = 0;    ///< expected time of a decode step as the sum over its kernels and collectives
+    StepKernels kernels{};   ///< of a decode step, its collectives included
     double sequences = 1;    ///< sequences that are decoded together
     double output = 1;       ///< tokens per sequence
     double members = 1;      ///< of data parallelism, which divide the sequences and each have a scheduler

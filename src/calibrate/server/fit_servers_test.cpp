@@ -23,7 +23,7 @@ std::vector<ServerSample> rows_of(const char* software, const ServerModel& costs
                 row.platform = platform;
                 row.sequences = sequences;
                 row.output = output;
-                row.kernels_s = size * (4e-3 + 30e-6 * sequences);
+                row.kernels.seconds = size * (4e-3 + 30e-6 * sequences);
                 row.prompt_s = size * 20e-3;
                 row.launches = 400;
                 row.measured_s = token_seconds(costs, row);
@@ -38,7 +38,7 @@ std::vector<ServerSample> rows_of(const char* software, const ServerModel& costs
 
 TEST_CASE("a token waits for its step and for the prompts that go in meanwhile") {
     ServerSample row;
-    row.kernels_s = 10e-3;
+    row.kernels.seconds = 10e-3;
     row.sequences = 50;
     row.output = 100;
     row.prompt_s = 8e-3;

@@ -115,8 +115,8 @@ std::pair<int, std::int64_t> known_on(const ServerModels& models, const Calibrat
 
 std::string platform_of(const Machine& machine) { return fmt::format("{} {}", machine.vendor, machine.kind); }
 
-double step_seconds(const ServerModel& costs, double kernels_s, double sequences) {
-    return costs.kernels * kernels_s + costs.step_s + costs.sequence_s * sequences;
+double step_seconds(const ServerModel& costs, const StepKernels& kernels, double sequences) {
+    return std::max(costs.kernels * kernels.seconds, kernels.bound_s) + costs.step_s + costs.sequence_s * sequences;
 }
 
 double prompt_seconds(const ServerModel& costs, double kernels_s, double launches) {

@@ -13,8 +13,8 @@
 
 namespace roofline::core {
 
-/// The parameters of a server. A decode step takes `kernels` times the sum of its kernels' times, plus a constant and a
-/// time per sequence for the host. Prefill takes the time of its kernels, but at least the time to launch them, because
+/// The parameters of a server. A decode step takes `kernels` times the sum of its kernels' times, but at least their
+/// lower bound, plus a constant and a time per sequence for the host. Prefill takes the time of its kernels, but at least the time to launch them, because
 /// it does not use graphs.
 struct ServerModel {
     /// Factor of the kernels' and collectives' own times; below 1 if a server fuses operations that tables time
@@ -30,8 +30,15 @@ struct ServerModel {
     bool operator==(const ServerModel&) const = default;
 };
 
-/// Returns the seconds of a decode step of `sequences` sequences per member whose kernels' times add up to `kernels_s`.
-[[nodiscard]] double step_seconds(const ServerModel& costs, double kernels_s, double sequences);
+/// The kernels of a decode step: the sum of their expected times, and the time that the busiest resource of a chip needs
+/// for all of them, in seconds.
+struct StepKernels {
+    double seconds = 0;
+    double bound_s = 0;
+};
+
+/// Returns the seconds of a decode step of `sequences` sequences per member.
+[[nodiscard]] double step_seconds(const ServerModel& costs, const StepKernels& kernels, double sequences);
 
 /// Returns the seconds of the prefill of prompts whose `launches` kernels' times add up to `kernels_s`.
 [[nodiscard]] double prompt_seconds(const ServerModel& costs, double kernels_s, double launches);

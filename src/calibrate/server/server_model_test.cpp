@@ -36,8 +36,10 @@ error_held_out = 0.1
 
 TEST_CASE("a step is a share of its kernels and the host's part") {
     const ServerModel costs{0.8, 500e-6, 20e-6, 40e-6};
-    CHECK(step_seconds(costs, 10e-3, 32) == approx(8e-3 + 0.5e-3 + 0.64e-3));
-    CHECK(step_seconds({}, 10e-3, 32) == approx(10e-3));
+    CHECK(step_seconds(costs, {10e-3, 0}, 32) == approx(8e-3 + 0.5e-3 + 0.64e-3));
+    // fused kernels may be faster than separate ones, but no faster than memory
+    CHECK(step_seconds(costs, {10e-3, 9e-3}, 32) == approx(9e-3 + 0.5e-3 + 0.64e-3));
+    CHECK(step_seconds({}, {10e-3, 0}, 32) == approx(10e-3));
     // prefill takes the longer of its kernels and their launches
     CHECK(prompt_seconds(costs, 10e-3, 100) == approx(10e-3));
     CHECK(prompt_seconds(costs, 10e-3, 1000) == approx(40e-3));

@@ -239,7 +239,7 @@ Result<ServerSample> ServedUnderLoad::sample(const MeasuredServing& row, Measure
     sample.source = row.source;
     sample.sequences = std::max(1.0, *decoding / static_cast<double>(row.decode_workers));
     sample.output = row.output;
-    sample.kernels_s = passes.decode_s(sample.sequences, size.context());
+    sample.kernels = passes.decode(sample.sequences, size.context());
     sample.members = passes.decode_members();
     sample.prompt_s = passes.prompts_s(passes.members(), row.prompt);
     sample.launches = passes.launches();

@@ -121,23 +121,25 @@ ExpectedProgramTime ExpectedServing::time_of(const Pass& pass, double sequences,
     return pass.expected.evaluate(sizes, scratch);
 }
 
-double ExpectedServing::seconds(const Pass& pass, double batch, double context) {
+StepKernels ExpectedServing::seconds(const Pass& pass, double batch, double context) {
     const double sequences = std::max(batch / pass.stages, 1.0);
     const double sends_s = pass.sends.seconds(tokens_of(pass, sequences, context));
     const ExpectedProgramTime whole = time_of(pass, sequences, context);
-    if (!pass.two_batches) return whole.seconds + sends_s;
+    if (!pass.two_batches) return {whole.seconds + sends_s, whole.bound_s};
     // A prompt is cut in two, whose kernels take half the time each; half the sequences read all the weights again.
     HalfBatch half{(whole.seconds - whole.collectives_s) / 2, whole.collectives_s / 2};
     if (pass.queries > 0) {
         const ExpectedProgramTime one = time_of(pass, std::max(sequences / 2, 1.0), context);
         half = {one.seconds - one.collectives_s, one.collectives_s};
     }
-    return std::min(whole.seconds, two_batch_seconds(half, pass.layers)) + sends_s;
+    return {std::min(whole.seconds, two_batch_seconds(half, pass.layers)) + sends_s, whole.bound_s};
 }
 
-double ExpectedServing::decode_s(double sequences, double context) const {
-    const double verified = seconds(passes_.decode, sequences, context);
-    return drafter_ ? verified + drafts_ * seconds(drafter_->decode, sequences, context) : verified;
+StepKernels ExpectedServing::decode(double sequences, double context) const {
+    const StepKernels verified = seconds(passes_.decode, sequences, context);
+    if (!drafter_) return verified;
+    const StepKernels drafted = seconds(drafter_->decode, sequences, context);
+    return {verified.seconds + drafts_ * drafted.seconds, verified.bound_s + drafts_ * drafted.bound_s};
 }
 
 std::optional<double> ExpectedServing::balancedness(double sequences) const {
@@ -148,8 +150,8 @@ std::optional<double> ExpectedServing::balancedness(double sequences) const {
 }
 
 double ExpectedServing::prompts_s(double prompts, double tokens) const {
-    const double model = seconds(passes_.prefill, prompts, tokens);
-    return drafter_ ? model + seconds(drafter_->prefill, prompts, tokens) : model;
+    const double model = seconds(passes_.prefill, prompts, tokens).seconds;
+    return drafter_ ? model + seconds(drafter_->prefill, prompts, tokens).seconds : model;
 }
 
 }  // namespace roofline::core

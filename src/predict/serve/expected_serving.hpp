@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibrate/server/server_model.hpp"
 #include "plan/expert_placement.hpp"
 #include "predict/serve/serving_slices.hpp"
 
@@ -35,9 +36,9 @@ public:
     [[nodiscard]] static Result<ExpectedServing> make(const PlannedSlice& prefilling, const PlannedSlice& decoding,
                                                       const ServingPass& typical, const SplitPass* best = nullptr);
 
-    /// Seconds of a decode step of `sequences` sequences with `context` tokens of context each; with speculation, of
-    /// its drafts and of their verification.
-    [[nodiscard]] double decode_s(double sequences, double context) const;
+    /// A decode step of `sequences` sequences with `context` tokens of context each; with speculation, its drafts and
+    /// their verification.
+    [[nodiscard]] StepKernels decode(double sequences, double context) const;
     /// Mean number of tokens that a decode step yields for each sequence.
     [[nodiscard]] double tokens_per_step() const { return tokens_per_step_; }
     /// Seconds of a prefill pass over `prompts` prompts of `tokens` tokens each, by the model and by a drafter. Members
@@ -84,7 +85,7 @@ private:
                                                 const Prediction& decode, std::int64_t context);
     [[nodiscard]] static Result<Pass> compile(const Prediction& pass, const PlannedSlice& slice, ServingPhase phase);
     [[nodiscard]] static double tokens_of(const Pass& pass, double sequences, double context);
-    [[nodiscard]] static double seconds(const Pass& pass, double batch, double context);
+    [[nodiscard]] static StepKernels seconds(const Pass& pass, double batch, double context);
     [[nodiscard]] static ExpectedProgramTime time_of(const Pass& pass, double sequences, double context);
 
     Passes passes_;

@@ -53,7 +53,7 @@ TEST_CASE("compiled passes take what each pass takes that is priced alone") {
         const auto alone = priced_pass(two.setup(), plan, CacheSplit::heads, decode_pass(batch, context));
         REQUIRE(alone);
         REQUIRE(alone->expected_s);
-        CHECK(compiled->decode_s(batch, context) == approx(*alone->expected_s).epsilon(0.001));
+        CHECK(compiled->decode(batch, context).seconds == approx(*alone->expected_s).epsilon(0.001));
     }
     const auto prompts = priced_pass(two.setup(), plan, CacheSplit::heads, {3, 1000, 1000});
     REQUIRE(prompts);
@@ -86,19 +86,20 @@ TEST_CASE("the experts that a compiled pass reads follow from its tokens") {
             const auto alone = priced_pass(eight.setup(), plan, CacheSplit::heads, decode_pass(batch, context));
             REQUIRE(alone);
             // a pass that is priced alone reads a whole number of experts, with a whole number of rows each
-            if (!over_tensor) CHECK(compiled->decode_s(batch, context) == approx(pass_seconds(*alone)).epsilon(0.05));
+            if (!over_tensor)
+                CHECK(compiled->decode(batch, context).seconds == approx(pass_seconds(*alone)).epsilon(0.05));
             // the busiest chip has more than the others
-            CHECK(compiled->decode_s(batch, context) >= 0.95 * pass_seconds(*alone));
+            CHECK(compiled->decode(batch, context).seconds >= 0.95 * pass_seconds(*alone));
         }
         if (!over_tensor) continue;
         ServingSetup setup = eight.setup();
-        double before = compiled->decode_s(256, 2048);
+        double before = compiled->decode(256, 2048).seconds;
         for (const double balancedness : {0.5, 0.1}) {
             setup.balancedness = balancedness;
             const auto uneven = ExpectedServing::make({setup, plan}, {setup, plan}, {32, 1, 2048});
             REQUIRE(uneven);
-            CHECK(uneven->decode_s(256, 2048) > before);
-            before = uneven->decode_s(256, 2048);
+            CHECK(uneven->decode(256, 2048).seconds > before);
+            before = uneven->decode(256, 2048).seconds;
         }
     }
 }
@@ -111,7 +112,7 @@ TEST_CASE("every stage of a pipeline decodes other sequences, and the transfers 
     REQUIRE_MESSAGE(compiled, compiled.error().message);
     const auto half = priced_pass(two.setup(), plan, CacheSplit::heads, decode_pass(32, 1024));
     REQUIRE(half);
-    CHECK(compiled->decode_s(64, 1024) == approx(pass_seconds(*half)).epsilon(0.001));
+    CHECK(compiled->decode(64, 1024).seconds == approx(pass_seconds(*half)).epsilon(0.001));
     // Llama 3.1 8B has 4096 values of two bytes per token between its layers
     const auto sends = sends_of(*half, 2);
     REQUIRE(sends);
@@ -134,7 +135,7 @@ TEST_CASE("two halves of a batch take turns: the longer of kernels and collectiv
     REQUIRE(apart);
     REQUIRE(together);
     // a small step reads its weights twice, which costs more than its collectives
-    CHECK(together->decode_s(2, 512) == apart->decode_s(2, 512));
+    CHECK(together->decode(2, 512).seconds == apart->decode(2, 512).seconds);
     CHECK(together->prompts_s(1, 8192) < apart->prompts_s(1, 8192));
     CHECK(together->prompts_s(1, 8192) > apart->prompts_s(1, 8192) / 2);
 }

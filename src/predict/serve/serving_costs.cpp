@@ -10,47 +10,49 @@ namespace roofline::core {
 
 namespace {
 
-/// The time of decode kernels as a linear function of the average context.
-struct KernelTime {
+/// The time of a decode step, without the host's time per sequence, as a linear function of the average context.
+struct StepTime {
     double fixed_s = 0;
     double context_s = 0;  ///< per token of average context
 };
 
-KernelTime between(const KernelTime& lower, const KernelTime& upper, double share) {
+StepTime between(const StepTime& lower, const StepTime& upper, double share) {
     return {lower.fixed_s + (upper.fixed_s - lower.fixed_s) * share,
             lower.context_s + (upper.context_s - lower.context_s) * share};
 }
 
-/// Decode kernels at powers of two sequences, each computed when it is needed.
+/// Decode steps at powers of two sequences, each computed when it is needed.
 class DecodeTable {
 public:
-    DecodeTable(const ExpectedServing& passes, const RequestSize& size)
-        : passes_(passes), first_(size.prompt + 1), last_(size.prompt + std::max(2.0, size.output)) {}
+    DecodeTable(const ExpectedServing& passes, const ServerModel& server, const RequestSize& size)
+        : passes_(passes), server_(server), first_(size.prompt + 1), last_(size.prompt + std::max(2.0, size.output)) {}
 
-    KernelTime at(double sequences) {
+    StepTime at(double sequences) {
         const double power = std::floor(std::log2(std::max(1.0, sequences)));
         const double share = sequences / std::exp2(power) - 1;
-        const KernelTime lower = at_power(power);
+        const StepTime lower = at_power(power);
         return share > 0 ? between(lower, at_power(power + 1), share) : lower;
     }
 
 private:
-    KernelTime at_power(double power) {
+    StepTime at_power(double power) {
         const auto place = static_cast<std::size_t>(power);
         if (place >= times_.size()) times_.resize(place + 1);
         if (!times_[place]) {
             const double sequences = std::exp2(power);
-            const double first_s = passes_.decode_s(sequences, first_);
-            const double slope = std::max(0.0, (passes_.decode_s(sequences, last_) - first_s) / (last_ - first_));
+            const double first_s = step_seconds(server_, passes_.decode(sequences, first_), 0);
+            const double last_s = step_seconds(server_, passes_.decode(sequences, last_), 0);
+            const double slope = std::max(0.0, (last_s - first_s) / (last_ - first_));
             times_[place] = {std::max(0.0, first_s - slope * first_), slope};
         }
         return *times_[place];
     }
 
     const ExpectedServing& passes_;
+    ServerModel server_;
     double first_ = 0;  ///< contexts in tokens, of a typical request's first and last iteration
     double last_ = 0;
-    std::vector<std::optional<KernelTime>> times_;
+    std::vector<std::optional<StepTime>> times_;
 };
 
 /// Prefill kernels at quarters of an octave of tokens and at a typical number of them, each computed when it is needed.
@@ -95,15 +97,13 @@ constexpr double most_wait = 1e6;
 }  // namespace
 
 ServingCosts serving_costs(const ExpectedServing& passes, const ServerModel& server, const RequestSize& size) {
-    const auto table = std::make_shared<DecodeTable>(passes, size);
+    const auto table = std::make_shared<DecodeTable>(passes, server, size);
     const auto decode = [server, table, members = passes.decode_members(),
                          tokens = passes.tokens_per_step()](double sequences) {
-        const KernelTime kernels = table->at(sequences);
-        const double each = sequences / members;
-        const double idle_s = step_seconds(server, 0, each);
+        const StepTime step = table->at(sequences);
         // the sum of contexts is the average times the sequences
-        return DecodeCost{step_seconds(server, kernels.fixed_s, each) / tokens,
-                          (step_seconds(server, kernels.context_s, each) - idle_s) / sequences / tokens};
+        return DecodeCost{(step.fixed_s + server.sequence_s * sequences / members) / tokens,
+                          step.context_s / sequences / tokens};
     };
     const auto prompts = [&](double count) {
         const auto times = std::make_shared<PromptTable>(passes, count, size.prompt);

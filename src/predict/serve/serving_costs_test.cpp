@@ -47,16 +47,29 @@ TEST_CASE("costs of steps are the server's, interpolated between powers of two a
     const ServedLlama one;
     const auto passes = passes_of(one, {}, {32, 1, 1024});
     REQUIRE(passes);
-    const ServerModel server{0.5, 1e-3, 10e-6, 1};
+    const ServerModel server{1.5, 1e-3, 10e-6, 1};
     const ServingCosts costs = serving_costs(*passes, server, {1000, 48});
     for (const double context : {1001.0, 1048.0}) {
-        CHECK(costs.decode(8).seconds(8 * context) == approx(0.5 * passes->decode_s(8, context) + 1e-3 + 80e-6));
+        CHECK(costs.decode(8).seconds(8 * context) == approx(1.5 * passes->decode(8, context).seconds + 1e-3 + 80e-6));
     }
-    CHECK(costs.decode(8).seconds(8 * 2000) == approx(0.5 * passes->decode_s(8, 2000) + 1e-3 + 80e-6).epsilon(0.05));
+    const double beyond_s = 1.5 * passes->decode(8, 2000).seconds + 1e-3 + 80e-6;
+    CHECK(costs.decode(8).seconds(8 * 2000) == approx(beyond_s).epsilon(0.05));
     CHECK(costs.decode(12).seconds(12 * 1024) ==
           approx((costs.decode(8).seconds(8 * 1024) + costs.decode(16).seconds(16 * 1024)) / 2));
     CHECK(costs.decode(33).seconds(33 * 1024) > costs.decode(32).seconds(32 * 1024));
     CHECK(costs.least_prompts_s == approx(passes->launches()));  // one second each
+}
+
+TEST_CASE("no server decodes faster than memory, however little its kernels take beside separate ones") {
+    const ServedLlama one;
+    const auto passes = passes_of(one, {}, {32, 1, 1024});
+    REQUIRE(passes);
+    const ServingCosts costs = serving_costs(*passes, {0.01, 0, 0, 0}, {1000, 48});
+    // all weights but the embedding, and 32 layers of 8 heads with keys and values of 128 for each token
+    const double weights = 2 * (8'030'261'248.0 - 128'256 * 4096);
+    const double caches = 8 * 1024 * 32 * 2 * 8 * 128 * 2.0;
+    const double bandwidth = 3.35e12;  // NVIDIA's datasheet
+    CHECK(costs.decode(8).seconds(8 * 1024) == approx((weights + caches) / bandwidth).epsilon(0.01));
 }
 
 TEST_CASE("a prompt of the typical size takes its own time, others are interpolated") {

@@ -187,6 +187,16 @@ std::string blend_text(const std::optional<BlendedModel>& fading, BandsBy by, co
         model_text(fading->used, taken, memory, seconds_of(fading->used, taken), false));
 }
 
+/// Returns "; these rows do not show a launch: 2.98 us, ... + 0.615 of this = 3.83 us" where one is added.
+std::string launch_text(const CalibratedKernel& model, double by_model, double seconds) {
+    const KernelFit& fit = model.fit;
+    if (!(fit.launch_s > 0) || !(by_model < fit.least_s)) return "";
+    const double launch = least_seconds_of(fit);
+    return fmt::format(
+        "; these rows do not show a launch: {}, the launch overhead of {}'s other matmuls there, + {} of this = {}",
+        us(launch), model.key.software, number_text(1 - launch / fit.least_s), us(seconds));
+}
+
 std::string errors_text(const CalibratedCollective& model) {
     std::string text = fmt::format("mean error {} % on fitted sizes, {} % on held-out sizes",
                                    percent_text(model.errors.fitted), percent_text(model.errors.sizes));
@@ -228,6 +238,8 @@ std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t
     const double seconds = seconds_of(fit, answer.runs[kernel].point);
     const double expected_s = answer.models.seconds_at(kernel, answer.runs[kernel].point);
     const bool of_two = expected_s != seconds;
+    const std::string launch = launch_text(model, seconds_of(used, taken), seconds);
+    const double model_s = fading || !launch.empty() ? seconds_of(used, taken) : seconds;
     const bool beyond = !sizes_out_of_range(fit, answer.runs[kernel].point).empty();
     const std::string memory = level_label(answer.machine, "hbm");
     std::string of = std::string(name(model.key.kind)) + band_text(fit.by, used);
@@ -251,10 +263,10 @@ std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t
                         grouped(fit.rows),
                         model.sources.empty() ? "unnamed sources" : fmt::format("{}", fmt::join(model.sources, ", ")),
                         us(fit.least_s), us(fit.most_s)),
-            fmt::format("{}{}; mean error {} % on fitted rows, {} % on held-out rows; of the lower bound {} %",
-                        model_text(used, taken, memory, fading ? seconds_of(used, taken) : seconds, beyond),
-                        blend_text(fading, fit.by, taken, memory), percent_text(fit.error_fitted),
-                        percent_text(fit.error_held_out), percent_text(fit.error_of_bound))};
+            fmt::format("{}{}{}; mean error {} % on fitted rows, {} % on held-out rows; of the lower bound {} %",
+                        model_text(used, taken, memory, model_s, beyond), blend_text(fading, fit.by, taken, memory),
+                        launch, percent_text(fit.error_fitted), percent_text(fit.error_held_out),
+                        percent_text(fit.error_of_bound))};
 }
 
 namespace {
@@ -323,7 +335,8 @@ std::vector<std::string> expected_derivation(const Prediction& answer, std::size
     }
     if (expected->instead) lines.push_back(stand_in_text(*expected, asked.kind));
     if (expected->models.size() > 1) {
-        lines.emplace_back("the geometric mean of these, with equal weight per link rate");
+        lines.push_back(fmt::format("the geometric mean of these, with equal weight per {}",
+                                    depends_on_host(expected->models.front()->link) ? "machine" : "link rate"));
     }
     if (!expected->fabric.empty()) {
         lines.push_back(fmt::format("measured on the network of {}; the mean error on other networks is {} %",
