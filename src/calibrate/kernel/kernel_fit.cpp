@@ -151,9 +151,9 @@ KernelPoint with_rows(KernelPoint point, double rows) {
 
 /// Returns the time of the next band's kernels for as many rows as those have at least; infinite without such a band.
 /// A library may pad the rows and take these, so two to eight rows of a plain matmul are no slower, whatever other
-/// columns and depths imply. Not so one row of a single matmul, for which libraries have kernels of their own that may be
-/// four times as slow, and not where several matmuls at once were measured, as of experts, of which more rows are more
-/// experts.
+/// columns and depths imply. Not so one row of a single matmul, for which libraries have kernels of their own that may
+/// be four times as slow, and not where several matmuls at once were measured, as of experts, of which more rows are
+/// more experts.
 double seconds_of_padded_rows(const KernelFit& fit, const KernelPoint& point) {
     constexpr double few_rows = 8;  // beyond, libraries keep to kernels for a range of rows that are slower
     const bool plain = point.heads == 0 && point.group == 0 && (point.batch == 1 || fit.ranges[batch_size].most == 1);

@@ -14,8 +14,8 @@
 namespace roofline::core {
 
 /// The parameters of a server. A decode step takes `kernels` times the sum of its kernels' times, but at least their
-/// lower bound, plus a constant and a time per sequence for the host. Prefill takes the time of its kernels, but at least the time to launch them, because
-/// it does not use graphs.
+/// lower bound, plus a constant and a time per sequence for the host. Prefill takes the time of its kernels, but at
+/// least the time to launch them, because it does not use graphs.
 struct ServerModel {
     /// Factor of the kernels' and collectives' own times; below 1 if a server fuses operations that tables time
     /// separately.
@@ -30,8 +30,8 @@ struct ServerModel {
     bool operator==(const ServerModel&) const = default;
 };
 
-/// The kernels of a decode step: the sum of their expected times, and the time that the busiest resource of a chip needs
-/// for all of them, in seconds.
+/// The kernels of a decode step: the sum of their expected times, and the time that the busiest resource of a chip
+/// needs for all of them, in seconds.
 struct StepKernels {
     double seconds = 0;
     double bound_s = 0;
