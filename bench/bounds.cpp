@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bound/analysis.hpp"
+#include "calibrate/compiled_expected.hpp"
 #include "calibrate/expected_program.hpp"
 #include "network/slice.hpp"
 #include "predict/expect.hpp"

@@ -8,7 +8,7 @@
 #include "app/request.hpp"
 #include "app/system_option.hpp"
 #include "bound/analysis.hpp"
-#include "calibrate/expected_program.hpp"
+#include "calibrate/compiled_expected.hpp"
 #include "import/model_config.hpp"
 #include "predict/train/train_step.hpp"
 #include "programs.hpp"

@@ -1,4 +1,5 @@
 #include "calibrate/expected_program.hpp"
+#include "calibrate/compiled_expected.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/ascii.hpp"
+#include "calibrate/compiled_expected.hpp"
 #include "calibrate/kernel/extrapolation.hpp"
 #include "calibrate/kernel/kernel_transfer.hpp"
 #include "predict/expected_basis.hpp"

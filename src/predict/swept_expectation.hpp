@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "calibrate/compiled_expected.hpp"
 #include "predict/prediction.hpp"
 
 namespace roofline::core {

@@ -149,38 +149,33 @@ KernelPoint with_rows(KernelPoint point, double rows) {
     return point;
 }
 
-/// Returns the time of the next band's kernels for as many rows as those have at least; infinite without such a band.
-/// A library may pad the rows and take these, so two to eight rows of a plain matmul are no slower, whatever other
-/// columns and depths imply. Not so one row of a single matmul, for which libraries have kernels of their own that may
-/// be four times as slow, and not where several matmuls at once were measured, as of experts, of which more rows are
-/// more experts.
-double seconds_of_padded_rows(const KernelFit& fit, const KernelPoint& point) {
+/// Returns the kernel with as many rows as the next band's kernels have at least; empty where these are not taken.
+std::optional<KernelPoint> with_next_rows(const KernelFit& fit, const KernelPoint& point) {
     constexpr double few_rows = 8;  // beyond, libraries keep to kernels for a range of rows that are slower
     const bool plain = point.heads == 0 && point.group == 0 && (point.batch == 1 || fit.ranges[batch_size].most == 1);
     const bool of_vector = point.m == 1 && point.batch == 1;
-    if (fit.by != BandsBy::m || !plain || of_vector) return AppliedModel::unlimited;
+    if (fit.by != BandsBy::m || !plain || of_vector) return std::nullopt;
     for (std::size_t i = 0; i < fit.bands.size() && fit.bands[i].most <= few_rows; ++i) {
         const bool last = i + 1 == fit.bands.size();
         const double end = blend_end(fit.by, fit.bands[i].most, last ? AppliedModel::unlimited : fit.bands[i + 1].most);
-        if (point.m >= end || !(fit.bands[i].most > 1)) continue;
-        const KernelPoint padded = with_rows(point, end);
-        return seconds_of(model_for(fit, padded), padded);
+        if (point.m < end && fit.bands[i].most > 1) return with_rows(point, end);
     }
-    return AppliedModel::unlimited;
+    return std::nullopt;
+}
+
+double seconds_as_it_is(const KernelFit& fit, const KernelPoint& point) {
+    const double seconds = seconds_of(model_for(fit, point), point);
+    const auto fading = blended_model(fit, point);
+    if (!fading || !(seconds > 0)) return seconds;
+    return seconds * std::pow(seconds_of(fading->used, point) / seconds, fading->share);
 }
 
 double seconds_within(const KernelFit& fit, const KernelPoint& point) {
     const KernelPoint taken = point_for(fit, point);
-    const double seconds = seconds_of(model_for(fit, taken), taken);
-    const double padded_s = seconds_of_padded_rows(fit, taken);
-    const auto fading = blended_model(fit, taken);
-    if (!fading || !(seconds > 0)) return std::min(seconds, padded_s);
-    return std::min(seconds * std::pow(seconds_of(fading->used, taken) / seconds, fading->share), padded_s);
+    const double seconds = seconds_as_it_is(fit, taken);
+    const auto padded = with_next_rows(fit, taken);
+    return padded ? std::min(seconds, seconds_of(model_for(fit, *padded), *padded)) : seconds;
 }
-
-}  // namespace
-
-namespace {
 
 double seconds_at_any_depth(const KernelFit& fit, const KernelPoint& point) {
     const double seconds = seconds_within(fit, point);
@@ -202,6 +197,12 @@ double seconds_at_any_depth(const KernelFit& fit, const KernelPoint& point) {
 }
 
 }  // namespace
+
+std::optional<KernelPoint> padded_rows(const KernelFit& fit, const KernelPoint& point) {
+    auto padded = with_next_rows(fit, point);
+    const bool faster = padded && seconds_of(model_for(fit, *padded), *padded) < seconds_as_it_is(fit, point);
+    return faster ? padded : std::nullopt;
+}
 
 double least_seconds_of(const KernelFit& fit) {
     return std::min(fit.least_s, std::max(shortest_kernel_s, fit.launch_s));

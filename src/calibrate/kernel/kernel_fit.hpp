@@ -123,6 +123,13 @@ struct BlendedModel {
 /// not below its bound.
 [[nodiscard]] double seconds_of(const AppliedModel& used, const KernelPoint& point);
 
+/// Returns the kernel, as returned by point_for(), with as many rows as the next band's kernels have at least, if it is
+/// expected to be faster with them; otherwise empty. A library may pad the rows and take these, so two to eight rows of
+/// a plain matmul are no slower, whatever other columns and depths imply. Not so one row of a single matmul, for which
+/// libraries have kernels of their own that may be four times as slow, and not where several matmuls at once were
+/// measured, as of experts, of which more rows are more experts.
+[[nodiscard]] std::optional<KernelPoint> padded_rows(const KernelFit& fit, const KernelPoint& point);
+
 /// No published kernel takes less: of 86,000 the shortest are elementwise, 1 us on an A40 and 1.3 us on an H100. It
 /// bounds models of large kernels, whose measurements do not show a launch.
 inline constexpr double shortest_kernel_s = 1e-6;

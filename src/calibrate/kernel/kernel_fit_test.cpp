@@ -78,6 +78,8 @@ TEST_CASE("few rows take no longer than as many rows as the next model was fitte
     fit.bands[1].sized.model.fixed_s = 0;
     KernelPoint point{.math_s = 4e-6, .m = 4, .n = 128, .batch = 1};
     CHECK(seconds_of(fit, point) == doctest::Approx(16e-6).epsilon(1e-9));
+    REQUIRE(padded_rows(fit, point));
+    CHECK(padded_rows(fit, point)->m == 16);
     fit.ranges[batch_size] = {1, 1};
     for (const double rows : {1.0, 4.0}) {  // in a batch, though none was measured
         const KernelPoint batched{.math_s = rows * 1e-6, .m = rows, .n = 128, .batch = 2};
@@ -86,6 +88,7 @@ TEST_CASE("few rows take no longer than as many rows as the next model was fitte
     point.batch = 2;
     fit.ranges[batch_size] = {1, 8};  // experts
     CHECK(seconds_of(fit, point) == doctest::Approx(74e-6).epsilon(1e-9));
+    CHECK(!padded_rows(fit, point));
     // libraries keep to kernels for more rows than 8
     fit = fit_by(BandsBy::m);
     fit.bands[1].sized = taking(200);

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/expected_program.hpp"
+#include "calibrate/compiled_expected.hpp"
 #include "calibrate/kernel/fit_kernel_models.hpp"
 #include "import/kernel_table.hpp"
 #include "predict/compare/comparison.hpp"

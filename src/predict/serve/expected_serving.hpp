@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibrate/compiled_expected.hpp"
 #include "calibrate/server/server_model.hpp"
 #include "plan/expert_placement.hpp"
 #include "predict/serve/serving_slices.hpp"

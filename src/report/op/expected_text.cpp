@@ -187,13 +187,13 @@ std::string blend_text(const std::optional<BlendedModel>& fading, BandsBy by, co
         model_text(fading->used, taken, memory, seconds_of(fading->used, taken), false));
 }
 
-/// Returns "; these rows do not show a launch: 2.98 us, ... + 0.615 of this = 3.83 us" where one is added.
+/// Returns "; its measurements do not show a launch overhead: 2.98 us, ... + 0.615 of this = 3.83 us" if it is added.
 std::string launch_text(const CalibratedKernel& model, double by_model, double seconds) {
     const KernelFit& fit = model.fit;
     if (!(fit.launch_s > 0) || !(by_model < fit.least_s)) return "";
     const double launch = least_seconds_of(fit);
     return fmt::format(
-        "; these rows do not show a launch: {}, the launch overhead of {}'s other matmuls there, + {} of this = {}",
+        "; its measurements do not show a launch overhead: {}, that of {}'s other matmuls there, + {} of this = {}",
         us(launch), model.key.software, number_text(1 - launch / fit.least_s), us(seconds));
 }
 
@@ -232,9 +232,11 @@ std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t
     if (kernel >= answer.runs.size() || answer.models.kernels[kernel] == nullptr) return {};
     const CalibratedKernel& model = *answer.models.model_at(kernel, answer.runs[kernel].point);
     const KernelFit& fit = model.fit;
-    const AppliedModel used = model_for(fit, answer.runs[kernel].point);
-    const KernelPoint taken = point_for(fit, answer.runs[kernel].point);
-    const auto fading = blended_model(fit, taken);
+    const KernelPoint own = point_for(fit, answer.runs[kernel].point);
+    const auto padded = padded_rows(fit, own);
+    const KernelPoint taken = padded.value_or(own);
+    const AppliedModel used = model_for(fit, padded ? taken : answer.runs[kernel].point);
+    const auto fading = padded ? std::nullopt : blended_model(fit, taken);
     const double seconds = seconds_of(fit, answer.runs[kernel].point);
     const double expected_s = answer.models.seconds_at(kernel, answer.runs[kernel].point);
     const bool of_two = expected_s != seconds;
@@ -251,6 +253,7 @@ std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t
                                       : fmt::format(", in place of one for {}", name(*kind));
     }
     if (&model != answer.models.kernels[kernel]) of += ", in place of one for attention without a mask";
+    if (padded) of += fmt::format(", padded from {} to {} rows,", number_text(own.m), number_text(padded->m));
     const std::string& transferred = answer.models.transferred_from[kernel];
     return {fmt::format("expected {} with an error of {} %{}", us(expected_s),
                         percent_text(answer.models.error_of(kernel, answer.runs[kernel].point)),
